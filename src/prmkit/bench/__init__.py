@@ -1,0 +1,1 @@
+"""Measuring: published benchmarks, miniature claims, and the runner both share."""

@@ -1,0 +1,1 @@
+"""Learning: a PRM from labelled steps, a policy from step rewards."""
