@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scipy.special import betaincinv  # type: ignore[import-untyped]
+from scipy.special import betaincinv
 
 
 def soft(outcomes: Sequence[float]) -> float:
