@@ -227,3 +227,21 @@ def test_bad_input_records_stand_beside_the_output_once(tmp_path):
     assert list(run.bad()) == [
         {"file": "in.jsonl", "line": 7, "field": "problem", "problem": "missing", "raw": ""}
     ]
+
+
+def test_ratings_are_kept_by_name_like_scores(tmp_path):
+    run = Run.create(tmp_path, asked={})
+    run.append_ratings("outcome", {"a": 1.0, "b": 0})
+    run.append_ratings("outcome", [("b", 1.0), ("c", 0.5)])
+    assert dict(run.ratings("outcome")) == {"a": 1.0, "b": 0.0, "c": 0.5}
+    assert run.done_ids(ratings="outcome") == {"a", "b", "c"}
+    assert (run.rating_names(), run.score_names()) == (["outcome"], [])
+    with pytest.raises(UnknownName, match="nearest: 'outcome'"):
+        run.ratings("outcomes")
+
+
+def test_a_rating_that_is_no_number_names_its_place(tmp_path):
+    run = Run.create(tmp_path, asked={})
+    (tmp_path / "ratings.outcome.jsonl").write_text('{"id": "a", "value": "yes"}\n')
+    with pytest.raises(BadRecord, match=r"ratings\.outcome\.jsonl:1: field 'value'"):
+        list(run.ratings("outcome"))

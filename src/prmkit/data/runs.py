@@ -3,6 +3,7 @@
     run.json              what was asked, seed, versions, schema number, when, cost
     trajectories.jsonl    {"id": …, "problem": …, "steps": …}
     scores.<name>.jsonl   {"id": …, "values": …}
+    ratings.<name>.jsonl  {"id": …, "value": 1.0}
     metrics.jsonl         {"step": 10, "loss": 0.31}
     bad.jsonl             the input records that could not be used
 
@@ -100,10 +101,13 @@ class Run:
 
     def append_scores(self, name: str, rows: Iterable[tuple[str, Scores]] | Mapping[str, Scores]) -> None:
         """What the scorer `name` said of the trajectories with these ids."""
-        if not re.fullmatch(r"[^\s/\\.][^\s/\\]*", name):
-            raise BadInput(f"{name!r} cannot name a file of scores: no spaces, slashes or leading dot")
         pairs = rows.items() if isinstance(rows, Mapping) else rows
-        self._append(f"scores.{name}", (_named(i, records.scores_to_record(s)) for i, s in pairs))
+        self._append(f"scores.{_file_name(name)}", (_named(i, records.scores_to_record(s)) for i, s in pairs))
+
+    def append_ratings(self, name: str, rows: Iterable[tuple[str, float]] | Mapping[str, float]) -> None:
+        """What the rater `name` said of the trajectories with these ids."""
+        pairs = rows.items() if isinstance(rows, Mapping) else rows
+        self._append(f"ratings.{_file_name(name)}", (_named(i, {"value": float(v)}) for i, v in pairs))
 
     def append_metric(self, **numbers: float | str) -> None:
         self._append("metrics", [numbers])
@@ -115,9 +119,10 @@ class Run:
         """
         return write_bad(self.path / "bad.jsonl", bad)
 
-    def done_ids(self, scores: str | None = None) -> set[str]:
-        """The ids that have a trajectory, or scores of this name: what a resumed run need not redo."""
-        file = self._file("trajectories" if scores is None else f"scores.{scores}")
+    def done_ids(self, scores: str | None = None, *, ratings: str | None = None) -> set[str]:
+        """The ids that have a trajectory, or scores or a rating of this name: what need not be redone."""
+        named = f"scores.{scores}" if scores else f"ratings.{ratings}" if ratings else "trajectories"
+        file = self._file(named)
         return {_id(row, line, file) for line, row in self._read(file, ids_only=True)}
 
     def trajectories(self) -> Iterator[tuple[str, Trajectory]]:
@@ -128,8 +133,16 @@ class Run:
             raise UnknownName("scores", name, self.score_names())
         return self._by_id(self._file(f"scores.{name}"), records.scores_from_record)
 
+    def ratings(self, name: str) -> Iterator[tuple[str, float]]:
+        if name not in self.rating_names():
+            raise UnknownName("ratings", name, self.rating_names())
+        return self._by_id(self._file(f"ratings.{name}"), _rating)
+
     def score_names(self) -> list[str]:
-        return sorted(f.name[len("scores.") : -len(".jsonl")] for f in self.path.glob("scores.*.jsonl"))
+        return self._names("scores")
+
+    def rating_names(self) -> list[str]:
+        return self._names("ratings")
 
     def metrics(self) -> Iterator[dict[str, Any]]:
         return (row for _, row in self._read(self._file("metrics")))
@@ -152,6 +165,9 @@ class Run:
     def _save(self) -> None:
         content = json.dumps(asdict(self.about), indent=2, ensure_ascii=False, allow_nan=False)
         write_whole(self.path / "run.json", content.encode() + b"\n")
+
+    def _names(self, what: str) -> list[str]:
+        return sorted(f.name[len(what) + 1 : -len(".jsonl")] for f in self.path.glob(f"{what}.*.jsonl"))
 
     def _file(self, name: str) -> Path:
         return self.path / f"{name}.jsonl"
@@ -185,6 +201,16 @@ def _named(key: str, record: dict[str, Any]) -> dict[str, Any]:
     if not key:
         raise BadInput("a record of a run needs an id: without one it could not be resumed")
     return {"id": key, **record}
+
+
+def _file_name(name: str) -> str:
+    if not re.fullmatch(r"[^\s/\\.][^\s/\\]*", name):
+        raise BadInput(f"{name!r} cannot name a file of a run: no spaces, slashes or leading dot")
+    return name
+
+
+def _rating(row: Mapping[str, Any]) -> float:
+    return need(row, "value", number)
 
 
 def _id(row: Mapping[str, Any], line: int, file: Path) -> str:
