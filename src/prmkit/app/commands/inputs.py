@@ -16,7 +16,7 @@ from prmkit.data.sources.common import Row, named, solution
 from prmkit.errors import BadInput, BadRecord
 from prmkit.names import load, pick
 from prmkit.text.steps import SEGMENTS
-from prmkit.types import Example, Problem, Segment, Trajectory
+from prmkit.types import Example, Problem, Segment
 
 WORLDS = {"arith": "prmkit.worlds.arith:problems"}  # generators that can be named in place of a file
 QUESTION = ("prompt", "problem", "question")
@@ -77,7 +77,7 @@ def read_solutions(
 def with_ends(example: Example, separator: str) -> Example:
     r"""The same solution, its steps set apart: many files keep them without what stood between them.
 
-    >>> e = Example(Trajectory(Problem("?"), solution("?", ["1+1=2", "2+1=3"]).steps), (None, None))
+    >>> e = Example(solution("?", ["1+1=2", "2+1=3"]), (None, None))
     >>> with_ends(e, "\n").trajectory.text
     '1+1=2\n2+1=3'
     """

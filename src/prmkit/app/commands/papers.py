@@ -32,9 +32,9 @@ def papers(
     from prmkit.recipes.papers import papers as all_papers
 
     if slot:
-        pick("slot", slot, SLOTS)
+        pick("slot", slot, dict[str, str](SLOTS.items()))
     if status:
-        pick("status", status, MARKS)
+        pick("status", status, dict[str, str](MARKS.items()))
     rows = [p for p in all_papers() if slot in ("", p.slot) and status in ("", p.status)]
     if json:
         typer.echo(dumps([asdict(p) for p in rows], ensure_ascii=False, indent=2))
