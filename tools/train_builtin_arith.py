@@ -24,13 +24,13 @@ from prmkit.types import Trajectory
 from prmkit.worlds import arith
 from prmkit.worlds.pupil import Pupil, Slips
 
-PUPIL = Pupil(Slips(calculation=0.10, operand=0.03, skip=0.02, redundant=0.01, filler=0.02), mend=0.12)
+PUPIL = Pupil(Slips(), mend=0.25)
 USER, ASSISTANT, END, PAD = "<|user|>", "<|assistant|>", "<|end|>", "<|pad|>"
 CHAT = (
     "{% for m in messages %}{{ '<|' + m['role'] + '|>' + m['content'] }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
 )
-LONGEST = 192  # tokens; a pupil that goes round in circles is no example
+LONGEST = 208  # tokens; a pupil that goes round in circles is no example
 FIRST_SEED = 10_000_000  # far from the seeds that evaluations use: no problem list is ever shared
 
 
@@ -38,7 +38,7 @@ def demonstrations(job: tuple[int, int]) -> list[tuple[str, str]]:
     """(problem, solution) pairs by one seeded pupil."""
     seed, count = job
     pupil = Pupil(PUPIL.slips, PUPIL.mend, seed)
-    starts = [Trajectory(p) for p in arith.problems(count, seed=FIRST_SEED + seed, operations=(2, 8))]
+    starts = [Trajectory(p) for p in arith.problems(count, seed=FIRST_SEED + seed, operations=(2, 7))]
     rows = asyncio.run(pupil(starts, 1, until="end"))
     return [(t.problem.prompt, t.text) for (t,) in rows]
 
@@ -62,7 +62,9 @@ def make_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
     return wrapped
 
 
-def encode(tokenizer: PreTrainedTokenizerFast, pairs: list[tuple[str, str]]) -> tuple[torch.Tensor, torch.Tensor]:
+def encode(
+    tokenizer: PreTrainedTokenizerFast, pairs: list[tuple[str, str]]
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Right-padded ids, and the same with -100 where there is nothing to learn."""
     prompts = tokenizer([f"{USER}{p}{ASSISTANT}" for p, _ in pairs], add_special_tokens=False)["input_ids"]
     answers = tokenizer([f"{s}{END}" for _, s in pairs], add_special_tokens=False)["input_ids"]
@@ -75,48 +77,31 @@ def encode(tokenizer: PreTrainedTokenizerFast, pairs: list[tuple[str, str]]) -> 
     return ids, labels
 
 
-def train(model: LlamaForCausalLM, ids: torch.Tensor, labels: torch.Tensor, *, steps: int, batch: int) -> None:
+def train(
+    model: LlamaForCausalLM, ids: torch.Tensor, labels: torch.Tensor, *, steps: int, batch: int, rate: float
+) -> None:
     device = model.device
     ids, labels = ids.to(device), labels.to(device)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, betas=(0.9, 0.98), weight_decay=0.05)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 2e-3, total_steps=steps, pct_start=0.05)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.98), weight_decay=0.05)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=steps, pct_start=0.05)
     generator = torch.Generator().manual_seed(0)
     started = time.time()
     for step in range(steps):
         rows = torch.randint(len(ids), (batch,), generator=generator).to(device)
+        width = int((labels[rows] != -100).nonzero()[:, 1].max()) + 1
         with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            loss = model(input_ids=ids[rows].long(), labels=labels[rows].long()).loss
+            loss = model(input_ids=ids[rows, :width].long(), labels=labels[rows, :width].long()).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         schedule.step()
         optimiser.zero_grad(set_to_none=True)
-        if step % 250 == 0 or step == steps - 1:
+        if step % 50 == 0 or step == steps - 1:
             print(f"step {step} loss {loss.item():.4f} {time.time() - started:.0f}s", flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--demonstrations", type=int, default=600_000)
-    parser.add_argument("--steps", type=int, default=6000)
-    parser.add_argument("--batch", type=int, default=512)
-    parser.add_argument("--hidden", type=int, default=128)
-    parser.add_argument("--layers", type=int, default=4)
-    parser.add_argument("--workers", type=int, default=16)
-    asked = parser.parse_args()
-
-    share = asked.demonstrations // asked.workers
-    with ProcessPoolExecutor(asked.workers) as pool:
-        jobs = [(seed, share) for seed in range(asked.workers)]
-        pairs = [pair for part in pool.map(demonstrations, jobs) for pair in part]
-    random.Random(0).shuffle(pairs)
-    tokenizer = make_tokenizer([text for pair in pairs[:5000] for text in pair])
-    ids, labels = encode(tokenizer, pairs)
-    print(f"{len(ids)} of {len(pairs)} demonstrations, {len(tokenizer)} tokens", flush=True)
-
-    torch.manual_seed(0)
-    model = LlamaForCausalLM(
+def new_model(asked: argparse.Namespace, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
+    return LlamaForCausalLM(
         LlamaConfig(
             vocab_size=len(tokenizer),
             hidden_size=asked.hidden,
@@ -130,9 +115,42 @@ def main() -> None:
             bos_token_id=None,
             eos_token_id=tokenizer.eos_token_id,
         )
-    ).to("cuda" if torch.cuda.is_available() else "cpu")
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--demonstrations", type=int, default=600_000)
+    parser.add_argument("--steps", type=int, default=6000)
+    parser.add_argument("--batch", type=int, default=512)
+    parser.add_argument("--rate", type=float, default=2e-3)
+    parser.add_argument("--start", type=Path, help="go on from this checkpoint and its tokenizer")
+    parser.add_argument("--hidden", type=int, default=128)
+    parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--workers", type=int, default=16)
+    asked = parser.parse_args()
+
+    share = asked.demonstrations // asked.workers
+    with ProcessPoolExecutor(asked.workers) as pool:
+        jobs = [(seed, share) for seed in range(asked.workers)]
+        pairs = [pair for part in pool.map(demonstrations, jobs) for pair in part]
+    random.Random(0).shuffle(pairs)
+    tokenizer = (
+        PreTrainedTokenizerFast.from_pretrained(asked.start)
+        if asked.start
+        else make_tokenizer([text for pair in pairs[:5000] for text in pair])
+    )
+    ids, labels = encode(tokenizer, pairs)
+    print(f"{len(ids)} of {len(pairs)} demonstrations, {len(tokenizer)} tokens", flush=True)
+
+    torch.manual_seed(0)
+    model = LlamaForCausalLM.from_pretrained(asked.start) if asked.start else new_model(asked, tokenizer)
+    model = model.to("cuda" if torch.cuda.is_available() else "cpu", torch.float32)
     print(f"{sum(p.numel() for p in model.parameters())} parameters", flush=True)
-    train(model, ids, labels, steps=asked.steps, batch=asked.batch)
+    train(model, ids, labels, steps=asked.steps, batch=asked.batch, rate=asked.rate)
     model.to("cpu", torch.float16).save_pretrained(asked.out)  # half the bytes; opened in float32
     tokenizer.save_pretrained(asked.out)
 

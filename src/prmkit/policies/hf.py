@@ -13,7 +13,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from prmkit.effects import spend
-from prmkit.policies.sampling import Sample, sample
+from prmkit.policies.sampling import Sample, Shape, sample
 from prmkit.text.coder import Coder
 from prmkit.text.layout import lay_out
 from prmkit.types import Step, Stop, Trajectory, Until
@@ -21,19 +21,35 @@ from prmkit.types import Step, Stop, Trajectory, Until
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    temperature: float = 1.0
+    shape: Shape = Shape()
     separator: str = "\n"  # a step ends with it; "\n\n" for models that write paragraphs
     max_tokens: int = 1024  # of one completion
     rows: int = 512  # sequences decoded side by side
     seed: int = 0
 
 
-def open(model: str | Path, *, device: str = "", **sampling: Any) -> HFPolicy:
-    """The causal language model saved under a path or known to the hub by a name."""
+def open(
+    model: str | Path,
+    *,
+    device: str = "",
+    temperature: float | None = None,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    **sampling: Any,
+) -> HFPolicy:
+    """The causal language model saved under a path or known to the hub by a name.
+
+    Temperature, top-k and top-p are the model's own (its generation config) where they are not given.
+    """
     where = device or ("cuda" if torch.cuda.is_available() else "cpu")
     dtype = torch.bfloat16 if where.startswith("cuda") else torch.float32
-    loaded = AutoModelForCausalLM.from_pretrained(model, dtype=dtype).to(where).eval()
-    return HFPolicy(loaded, AutoTokenizer.from_pretrained(model), Sampling(**sampling))
+    loaded: Any = AutoModelForCausalLM.from_pretrained(model, dtype=dtype)
+    own = loaded.generation_config.to_dict() if loaded.generation_config.do_sample else {}
+    given: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    chosen = {name: own.get(name) if value is None else value for name, value in given.items()}
+    shape = Shape(**{name: value for name, value in chosen.items() if value is not None})
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    return HFPolicy(loaded.to(where).eval(), tokenizer, Sampling(shape, **sampling))
 
 
 class HFPolicy:
@@ -66,7 +82,7 @@ class HFPolicy:
                     end=self.coder.end,
                     padding=self.coder.padding,
                     max_tokens=self.sampling.max_tokens if isinstance(until, str) else until,
-                    temperature=self.sampling.temperature,
+                    shape=self.sampling.shape,
                     generator=self._generator,
                     enough=self._step_is_over if until != "end" else _never,
                 )
@@ -133,5 +149,3 @@ def _joined(begun: Step, rest: Step) -> Step:
 
 def _never(token: int, tokens: list[int]) -> bool:
     return False
-
-

@@ -15,7 +15,7 @@ from transformers.cache_utils import Cache, DynamicLayer
 SHRINK_AT = 0.75  # compacting copies the cache, so it waits until a quarter of the rows are done
 
 
-class RoomyLayer(DynamicLayer):  # type: ignore[misc]
+class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
     """A cache layer with spare room at the end: a new token is written in place instead of copying all."""
 
     ROOM = 64
@@ -30,19 +30,39 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]
         self.values = self._append("_values", self.values, value_states)
         return self.keys, self.values
 
-    def _append(self, store: str, seen: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
-        length = seen.shape[-2] if seen.numel() else 0
+    def _append(self, store: str, seen: torch.Tensor | None, new: torch.Tensor) -> torch.Tensor:
+        length = seen.shape[-2] if seen is not None and seen.numel() else 0
         wanted = length + new.shape[-2]
         room: torch.Tensor | None = getattr(self, store)
-        stale = room is None or room.shape[0] != new.shape[0] or room.data_ptr() != seen.data_ptr()
-        if room is None or stale or room.shape[-2] < wanted:
+        if room is None or seen is None or room.data_ptr() != seen.data_ptr() or room.shape[-2] < wanted:
             rows, heads, _, width = new.shape
             room = new.new_empty((rows, heads, wanted + self.ROOM, width))
-            if length:
+            if seen is not None and length:
                 room[:, :, :length] = seen
             setattr(self, store, room)
         room[:, :, length:wanted] = new
         return room[:, :, :wanted]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a model's distribution is bent before a token is drawn from it; temperature 0 is greedy."""
+
+    temperature: float = 1.0
+    top_k: int = 0  # keep so many of the likeliest tokens; 0 keeps all
+    top_p: float = 1.0  # keep the likeliest tokens up to this much probability
+
+    def logprobs(self, logits: torch.Tensor) -> torch.Tensor:
+        logprobs = (logits.float() / (self.temperature or 1.0)).log_softmax(-1)
+        if self.top_k:
+            least = logprobs.topk(min(self.top_k, logits.shape[-1]), -1).values[:, -1:]
+            logprobs = logprobs.masked_fill(logprobs < least, -torch.inf).log_softmax(-1)
+        if self.top_p < 1:
+            ranked, order = logprobs.sort(-1, descending=True)
+            before = ranked.exp().cumsum(-1) - ranked.exp()  # the likeliest token always stays
+            kept = torch.empty_like(ranked, dtype=torch.bool).scatter_(-1, order, before < self.top_p)
+            logprobs = logprobs.masked_fill(~kept, -torch.inf).log_softmax(-1)
+        return logprobs
 
 
 @dataclass(slots=True)
@@ -61,13 +81,13 @@ def sample(
     end: int,
     padding: int,
     max_tokens: int,
-    temperature: float,
+    shape: Shape,
     generator: torch.Generator,
     enough: Callable[[int, list[int]], bool],
 ) -> list[list[Sample]]:
     """`n` continuations of every prompt. `enough(last token, tokens so far)` says where a row may stop.
 
-    Temperature 0 takes the likeliest token. Log-probabilities are those of the distribution sampled from.
+    Log-probabilities are those of the distribution sampled from.
     """
     out = [Sample() for _ in range(len(prompts) * n)]
     longest = max(map(len, prompts))
@@ -89,7 +109,7 @@ def sample(
 
     alive = list(range(len(out)))
     for _ in range(max_tokens):
-        chosen, logprobs = _draw(logits, temperature, generator)
+        chosen, logprobs = _draw(logits, shape, generator)
         going = [
             at
             for at, (row, token, logprob) in enumerate(
@@ -132,12 +152,14 @@ def _take(
 
 
 def _draw(
-    logits: torch.Tensor, temperature: float, generator: torch.Generator
+    logits: torch.Tensor, shape: Shape, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    if temperature == 0:
-        logprobs = logits.float().log_softmax(-1)
+    logprobs = shape.logprobs(logits)
+    if shape.temperature == 0:
         chosen = logprobs.argmax(-1)
     else:
-        logprobs = (logits.float() / temperature).log_softmax(-1)
-        chosen = torch.multinomial(logprobs.exp(), 1, generator=generator)[:, 0]
+        # By inverting the cumulative distribution: one random number a row, not one a word of the vocabulary.
+        cumulative = logprobs.exp().cumsum(-1)
+        at = torch.rand((len(logits), 1), device=logits.device, generator=generator) * cumulative[:, -1:]
+        chosen = torch.searchsorted(cumulative, at, right=True)[:, 0].clamp(max=logits.shape[-1] - 1)
     return chosen, logprobs.gather(-1, chosen[:, None])[:, 0]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from prmkit.types import Problem, Scores, Trajectory
@@ -75,7 +75,11 @@ def equation(value: int, sign: Sign, operand: int, result: int | None = None) ->
 
 
 def answer_line(value: int) -> str:
-    return f"The answer is {value}.\n"
+    return f"The answer is {value}."
+
+
+def is_answer(text: str) -> bool:
+    return ANSWER.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +101,13 @@ class State:
     written: int
     position: int
     lost: bool = False  # an operation was skipped or invented; only a mend leads back
+    broke_at: int | None = None  # the operation at which the solution went wrong, while it is wrong
     seen: frozenset[str] = field(default=frozenset())
 
 
-def problems(count: int, *, seed: int = 0, operations: tuple[int, int] = (4, 7), largest: int = 99) -> list[Problem]:
+def problems(
+    count: int, *, seed: int = 0, operations: tuple[int, int] = (4, 6), largest: int = 99
+) -> list[Problem]:
     """`count` problems with a number of operations in the given range; intermediate values stay in [1, 999]."""
     rng = random.Random(f"arith-problems-{seed}")
     return [_problem(rng, f"arith-{seed}-{i}", operations, largest) for i in range(count)]
@@ -142,7 +149,9 @@ def walk(trajectory: Trajectory) -> Iterator[tuple[Verdict, State]]:
     truth = story(trajectory.problem)
     state = State(truth.start, 0)
     for step in trajectory.actions:
-        verdict, state = _read(truth, state, step.text)
+        verdict, after = _read(truth, state, step.text)
+        began = state.position if state.broke_at is None else state.broke_at
+        state = replace(after, broke_at=None if verdict.on_track else began)
         yield verdict, state
 
 
@@ -180,7 +189,7 @@ def _read_answer(truth: Story, state: State, value: int) -> tuple[Verdict, State
         error = "wrong operand"
     elif not finished:
         error = "skipped operation"
-    after = State(value, state.position, state.lost or not finished, state.seen)
+    after = State(value, state.position, state.lost or not finished, seen=state.seen)
     return _verdict(truth, after, follows, finished, error)
 
 
@@ -192,22 +201,22 @@ def _read_equation(truth: Story, state: State, found: re.Match[str]) -> tuple[Ve
     seen = state.seen | {line}
     right = apply(value, sign, operand) == result
     if (mended := _mends(truth, state, value, (sign, operand))) is not None and right:
-        return _verdict(truth, State(result, mended + 1, False, seen), True, True, None)
+        return _verdict(truth, State(result, mended + 1, seen=seen), True, True, None)
 
     ahead = truth.operations[state.position :]
     starts_here = value == state.written
     expected = bool(ahead) and (sign, operand) == ahead[0]
-    stay = State(state.written, state.position, state.lost, seen)
+    stay = replace(state, seen=seen)
     if line in state.seen or (right and result == value):
         return _verdict(truth, stay, right, False, "redundant")
     if starts_here and expected:
-        after = State(result, state.position + 1, state.lost, seen)
+        after = State(result, state.position + 1, state.lost, seen=seen)
         return _verdict(truth, after, right, True, None if right else "calculation")
     if starts_here and (sign, operand) in ahead:
         skipped_to = state.position + ahead.index((sign, operand)) + 1
-        return _verdict(truth, State(result, skipped_to, True, seen), right, False, "skipped operation")
+        return _verdict(truth, State(result, skipped_to, True, seen=seen), right, False, "skipped operation")
     used = min(state.position + 1, len(truth.operations))
-    after = State(result, used, state.lost or not expected, seen)
+    after = State(result, used, state.lost or not expected, seen=seen)
     return _verdict(truth, after, right and starts_here, expected, "wrong operand")
 
 

@@ -1,14 +1,16 @@
 """A pupil who solves `arith` problems and slips in known ways: the simulated policy of that world.
 
-Its chances are knobs, so a claim can say when it should hold: number of slips, their types,
-and how often the pupil notices that something went wrong and takes it up again.
+Its chances are knobs, so a claim can say when it should hold: how many slips and of which type,
+and how often the pupil notices that something went wrong and takes it up again. Two slips are
+habits rather than accidents: a forgotten carry and a forgotten borrow come up wherever a hard
+step does, so a majority of tries may agree on the same wrong answer, as real models do.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from prmkit.types import Step, Stop, Trajectory, Until
 from prmkit.worlds import arith
@@ -20,17 +22,32 @@ FILLERS = ("Let me think about it.\n", "So far so good.\n", "Now the next part.\
 class Slips:
     """The chance of each kind of slip at one step; what is left is the chance of a right step."""
 
-    calculation: float = 0.08
-    operand: float = 0.02
+    calculation: float = 0.06
+    operand: float = 0.03
     skip: float = 0.01
     redundant: float = 0.01
-    filler: float = 0.01
+    filler: float = 0.015
+    carry: float = 0.65  # only at a step that carries twice
+    borrow: float = 0.7  # only at a step that borrows twice
 
-    def draw(self, rng: random.Random) -> str:
-        chances = [(f.name, getattr(self, f.name)) for f in fields(self)]
-        right = 1.0 - sum(chance for _, chance in chances)
-        names, weights = zip(("right", right), *chances, strict=True)
-        return str(rng.choices(names, weights)[0])
+    def draw(self, rng: random.Random, habit: str) -> str:
+        """The slip to make, "" for none; `habit` names the one that this step invites, if any."""
+        chances = {f.name: getattr(self, f.name) for f in fields(self)}
+        open_to = {name: p for name, p in chances.items() if name not in HABITS or name == habit}
+        right = max(0.0, 1.0 - sum(open_to.values()))
+        return rng.choices(["", *open_to], [right, *open_to.values()])[0]
+
+
+HABITS = ("carry", "borrow")
+
+
+def habit(value: int, sign: arith.Sign, operand: int) -> str:
+    """Which habit a step invites: "carry", "borrow" or neither."""
+    if sign == "-":
+        return "borrow" if value % 10 < operand % 10 and value % 100 < operand % 100 else ""
+    if sign == "+":
+        return "carry" if value % 10 + operand % 10 > 9 and value % 100 + operand % 100 > 99 else ""
+    return "carry" if value >= 100 else ""
 
 
 @dataclass
@@ -61,25 +78,32 @@ class Pupil:
 
     def _step(self, trajectory: Trajectory) -> Trajectory:
         truth, state = arith.story(trajectory.problem), arith.state_of(trajectory)
-        finished = state.position == len(truth.operations)
-        if not arith.on_track(truth, state) and self._rng.random() < self.mend:
-            text = self._take_up_again(truth, state)
-        elif finished:
-            return trajectory.then(Step(arith.answer_line(state.written)), "done")
-        else:
-            text = self._write(truth, state)
+        answered = bool(trajectory.actions) and arith.is_answer(trajectory.actions[-1].text)
+        if answered and state.broke_at is None:
+            return replace(trajectory, stop="done")
+        # An answer is left open only by someone who has noticed that it is wrong.
+        noticed = answered or (state.broke_at is not None and self._rng.random() < self.mend)
+        if state.position == len(truth.operations) and not noticed:
+            return self._answer(trajectory, state)
+        again = min(state.broke_at or 0, len(truth.operations) - 1)
+        text = truth.equation(again) if noticed else self._write(truth, state)
         stop: Stop = "length" if len(trajectory.actions) + 1 >= self.longest else "open"
         return trajectory.then(Step(text), stop)
 
-    def _take_up_again(self, truth: arith.Story, state: arith.State) -> str:
-        """Redo the last operation from its true value, which is what a person does on noticing."""
-        return truth.equation(max(0, state.position - 1))
+    def _answer(self, trajectory: Trajectory, state: arith.State) -> Trajectory:
+        """The answer ends the work, unless the pupil looks at it and notices that it cannot be."""
+        text = arith.answer_line(state.written)
+        if state.broke_at is not None and self._rng.random() < self.mend:
+            return trajectory.then(Step(text + "\n"))
+        return trajectory.then(Step(text), "done")
 
     def _write(self, truth: arith.Story, state: arith.State) -> str:
         rng, value = self._rng, state.written
         sign, operand = truth.operations[state.position]
         right = arith.apply(value, sign, operand)
-        slip = self.slips.draw(rng)
+        slip = self.slips.draw(rng, habit(value, sign, operand))
+        if slip in HABITS:
+            return arith.equation(value, sign, operand, abs(right + (10 if slip == "borrow" else -10)))
         if slip == "calculation":
             off = rng.choice((-10, -2, -1, 1, 2, 10))
             return arith.equation(value, sign, operand, abs(right + off))
