@@ -16,12 +16,12 @@ POLICY = "builtin:arith"  # the policy of the claims, and the trunk of their PRM
 
 
 async def learn_prm(
-    examples: Sequence[Example], *, objective: str = "bce", epochs: float = 6.0, seed: int = 0
+    examples: Sequence[Example], *, objective: str = "bce", epochs: float = 4.0, seed: int = 0
 ) -> Scorer:
     """A PRM on the trunk of the built-in policy; its folder is gone when it is returned."""
     fit = load("prmkit.train.fit:fit", extra="hf", what="training a PRM")
     config = load("prmkit.train.fit:FitConfig", extra="hf")(
-        epochs=epochs, learning_rate=1e-3, batch=16, save_every=epochs, seed=seed
+        epochs=epochs, learning_rate=1e-4, batch=16, save_every=epochs, seed=seed
     )
     with TemporaryDirectory(prefix="prmkit-claim-") as folder:
         out = Path(folder) / "prm"

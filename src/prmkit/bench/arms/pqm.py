@@ -26,13 +26,13 @@ BEST, BEST_LAST, ORDER = "best of 16 by min", "best of 16 by last", "order withi
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    problems: int = 64  # to learn from
+    problems: int = 80  # to learn from
     samples: int = 4  # of each
     rollouts: int = 8  # for a label, and for a value to be ordered by
-    epochs: float = 8.0
-    tests: int = 200  # held-out problems
+    epochs: float = 4.0
+    tests: int = 150  # held-out problems
     candidates: int = 16
-    valued: int = 100  # of the held-out problems, the first candidate's steps get a Monte-Carlo value
+    valued: int = 80  # of the held-out problems, the first candidate's steps get a Monte-Carlo value
 
 
 @dataclass(frozen=True, slots=True)

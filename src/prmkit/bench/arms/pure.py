@@ -33,9 +33,9 @@ SOLVED, STEPS, FILLER = "solved", "steps", "share of filler"
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    labelled: int = 500  # solutions of the pupil for the PRM
+    labelled: int = 400  # solutions of the pupil for the PRM
     rollouts: int = 8
-    epochs: float = 6.0
+    epochs: float = 4.0
     problems: int = 256  # to train the policy on
     updates: int = 24
     at_once: int = 16  # problems an update
@@ -64,7 +64,9 @@ class Study:
         pupil = Pupil(mend=0.12, seed=seed)  # what the built-in policy learnt from
         problems = arith.problems(self.sizes.labelled, seed=problem_seed(seed, 0))
         rows = await pupil([Trajectory(p) for p in problems], 1, until="end")
-        label = monte_carlo(pupil, exact_answer, rollouts=self.sizes.rollouts, estimate=labels.hard)
+        label = monte_carlo(
+            pupil, exact_answer, rollouts=self.sizes.rollouts, estimate=labels.hard, stop_at_success=True
+        )
         solutions = [t for (t,) in rows]
         return await learn_prm(
             examples_of(solutions, await label(solutions)), epochs=self.sizes.epochs, seed=seed
