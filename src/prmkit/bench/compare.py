@@ -51,6 +51,16 @@ def first_error_f1(means: Numbers) -> Numbers:
     return np.where(a + b == 0, 0.0, _divided(2 * a * b, a + b))
 
 
+def bounds(at_least: float | None, at_most: float | None) -> str:
+    """Bounds in words.
+
+    >>> bounds(0.8, 1.2)
+    '≥ 0.8 and ≤ 1.2'
+    """
+    given = (("≥", at_least), ("≤", at_most))
+    return " and ".join(f"{sign} {bound:g}" for sign, bound in given if bound is not None)
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """A figure of `treatment` against that of `control`, and the bounds between which it should lie."""
@@ -65,14 +75,7 @@ class Comparison:
 
     @property
     def wanted(self) -> str:
-        """The bounds in words.
-
-        >>> Comparison("solved", "min", "base", at_least=0.05).wanted
-        '≥ 0.05'
-        """
-        low = f"≥ {self.at_least:g}" if self.at_least is not None else ""
-        high = f"≤ {self.at_most:g}" if self.at_most is not None else ""
-        return " and ".join(filter(None, (low, high)))
+        return bounds(self.at_least, self.at_most)
 
     def rule(self, interval: Interval) -> Ruling:
         """`holds` when the whole interval lies within the bounds, `fails` when it lies outside."""

@@ -1,4 +1,4 @@
-"""A verdict in words and rows of text, for a terminal and for `docs/claims.md`."""
+"""The page of measured claims, `docs/claims.md`, from what `prm claim NAME --json` printed."""
 
 from __future__ import annotations
 
@@ -8,27 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from prmkit.bench.run import Verdict
+from prmkit.bench.compare import bounds
 
 HEADER = ("condition", "metric", "arms", "per seed", "compared", "wanted", "verdict")
 Record = Mapping[str, Any]  # what `Verdict.as_json` gives
-
-
-def table(verdict: Verdict) -> list[tuple[str, ...]]:
-    """One row of text for every comparison, its cells as in `HEADER`."""
-    return _rows(verdict.as_json())
-
-
-def sentences(verdict: Verdict) -> list[str]:
-    """The verdict first, then what came of the conditions in which the claim should fail."""
-    return _sentences(verdict.as_json())
 
 
 def as_markdown(records: Iterable[Record]) -> str:
     """The page of measured claims, each with the command that measures it again."""
     blocks = [
         "# Claims",
-        "<!-- Made by `python -m prmkit.bench.words FILE…` from what `prm claim NAME --json` printed. -->",
+        "<!-- Made by `python -m prmkit.bench.page FILE…` from what `prm claim NAME --json` printed. -->",
         "Each claim is a published method's promise in miniature: a world whose truth is known, two arms "
         "that spend the same, a margin, and where it should fail. `holds`: the whole 95 % interval (over "
         "problems and over seeds, whichever is wider) meets the margin; `fails`: none of it does; "
@@ -53,28 +43,30 @@ def _section(record: Record) -> str:
 
 
 def _sentences(record: Record) -> list[str]:
-    why = f": {record['reason']}" if record["reason"] else ""
+    """The verdict on every condition, those in which the claim should fail by that name."""
     return [
-        f"{record['name']} {_verb(record['verdict'])}{why}.",
-        *(
-            f"Expected to fail at {result['condition']} ({result['should_fail']}): {_came(result)}."
-            for result in record["results"]
-            if result["should_fail"]
-        ),
+        f"Expected to fail at {r['condition']} ({r['should_fail']}): {_came(r)}."
+        if r["should_fail"]
+        else f"At {r['condition']}: {_came(r)}."
+        for r in record["results"]
     ]
 
 
 def _came(result: Record) -> str:
-    figures = ", ".join(
-        f"{ask['form']} in {ask['metric']} {_shown(ask['interval'])}" for row in result["asks"] for ask in row
-    )
-    outcome = {True: "it fails, as expected", False: "it holds, against expectation", None: "undecided"}
-    reason = f" ({result['reason']})" if result["reason"] else ""
-    return f"{figures}; {outcome[result['as_expected']]}{reason}"
+    told = ", ".join(" or ".join(map(_change, row)) for row in result["asks"])
+    return f"{told}; {_outcome(result)}"
 
 
-def _verb(ruling: str) -> str:
-    return "is undecided" if ruling == "undecided" else ruling
+def _change(ask: Record) -> str:
+    return f"{ask['form']} in {ask['metric']} {_shown(ask['interval'])}"
+
+
+def _outcome(result: Record) -> str:
+    if result["verdict"] == "undecided":
+        return f"undecided, {result['reason']}"
+    if not result["should_fail"]:
+        return f"it {result['verdict']}"
+    return f"it {result['verdict']}, {'as expected' if result['as_expected'] else 'against expectation'}"
 
 
 def _rows(record: Record) -> list[tuple[str, ...]]:
@@ -98,14 +90,9 @@ def _row(condition: str, metric: str, ask: Record, verdict: str) -> tuple[str, .
         f"{arms[0]['arm']} against {arms[1]['arm']}",
         " | ".join(" ".join("–" if x is None else f"{x:.3g}" for x in arm["seeds"]) for arm in arms),
         f"{ask['form']} {_shown(ask['interval'])}",
-        _bounds(ask["wanted"]),
+        bounds(**ask["wanted"]),
         verdict,
     )
-
-
-def _bounds(wanted: Record) -> str:
-    low, high = wanted["at_least"], wanted["at_most"]
-    return " and ".join(f"{sign} {x:g}" for sign, x in (("≥", low), ("≤", high)) if x is not None)
 
 
 def _shown(interval: Record | None) -> str:
