@@ -40,8 +40,9 @@ STORY: dict[Sign, tuple[str, ...]] = {
     "-": ("{who} loses {n}.", "{who} sells {n}.", "{who} gives away {n}."),
     "*": ("Now the number grows {n} times.",),
 }
-EQUATION = re.compile(r"\s*(\d+)\s*([-+*])\s*(\d+)\s*=\s*(\d+)\s*\.?\s*")
-ANSWER = re.compile(r"\s*The answer is (\d+)\s*\.?\s*")
+# An error may take the running value below zero. More digits than these are no number but a policy run wild.
+EQUATION = re.compile(r"\s*(-?\d{1,18})\s*([-+*])\s*(\d{1,18})\s*=\s*(-?\d{1,18})(?:\s*\.)?\s*")
+ANSWER = re.compile(r"\s*The answer is (-?\d{1,18})(?:\s*\.)?\s*")
 
 
 def apply(value: int, sign: Sign, operand: int) -> int:
@@ -100,7 +101,7 @@ class State:
 
     written: int
     position: int
-    lost: bool = False  # an operation was skipped or invented; only a mend leads back
+    misanswered: bool = False  # an answer was given last, and it is not the right one
     broke_at: int | None = None  # the operation at which the solution went wrong, while it is wrong
     seen: frozenset[str] = field(default=frozenset())
 
@@ -164,7 +165,7 @@ def state_of(trajectory: Trajectory) -> State:
 
 
 def on_track(truth: Story, state: State) -> bool:
-    return not state.lost and state.written == truth.running[state.position]
+    return not state.misanswered and state.written == truth.running[state.position]
 
 
 def _read(truth: Story, state: State, text: str) -> tuple[Verdict, State]:
@@ -189,7 +190,9 @@ def _read_answer(truth: Story, state: State, value: int) -> tuple[Verdict, State
         error = "wrong operand"
     elif not finished:
         error = "skipped operation"
-    after = State(value, state.position, state.lost or not finished, seen=state.seen)
+    right = value == truth.running[-1]  # by luck perhaps, after errors that cancel out
+    position = len(truth.operations) if right else state.position
+    after = State(value, position, misanswered=not right, seen=state.seen)
     return _verdict(truth, after, follows, finished, error)
 
 
@@ -207,17 +210,16 @@ def _read_equation(truth: Story, state: State, found: re.Match[str]) -> tuple[Ve
     starts_here = value == state.written
     expected = bool(ahead) and (sign, operand) == ahead[0]
     stay = replace(state, seen=seen)
+    if starts_here and expected:
+        after = State(result, state.position + 1, seen=seen)
+        return _verdict(truth, after, right, True, None if right else "calculation")
     if line in state.seen or (right and result == value):
         return _verdict(truth, stay, right, False, "redundant")
-    if starts_here and expected:
-        after = State(result, state.position + 1, state.lost, seen=seen)
-        return _verdict(truth, after, right, True, None if right else "calculation")
     if starts_here and (sign, operand) in ahead:
         skipped_to = state.position + ahead.index((sign, operand)) + 1
-        return _verdict(truth, State(result, skipped_to, True, seen=seen), right, False, "skipped operation")
+        return _verdict(truth, State(result, skipped_to, seen=seen), right, False, "skipped operation")
     used = min(state.position + 1, len(truth.operations))
-    after = State(result, used, state.lost or not expected, seen=seen)
-    return _verdict(truth, after, right and starts_here, expected, "wrong operand")
+    return _verdict(truth, State(result, used, seen=seen), right and starts_here, expected, "wrong operand")
 
 
 def _mends(truth: Story, state: State, value: int, operation: tuple[Sign, int]) -> int | None:
