@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from transformers.cache_utils import Cache, DynamicLayer
 
+Enough = Callable[[int, list[int]], bool]
 SHRINK_AT = 0.75  # compacting copies the cache, so it waits until a quarter of the rows are done
 
 
@@ -80,19 +81,23 @@ def sample(
     *,
     end: int,
     padding: int,
-    max_tokens: int,
+    max_tokens: Sequence[int],
     shape: Shape,
     generator: torch.Generator,
-    enough: Callable[[int, list[int]], bool],
+    enough: Enough,
 ) -> list[list[Sample]]:
-    """`n` continuations of every prompt. `enough(last token, tokens so far)` says where a row may stop.
+    """`n` continuations of every prompt, of `max_tokens[i]` tokens at most for prompt i.
 
-    Log-probabilities are those of the distribution sampled from.
+    `enough(i, tokens so far)` says where a continuation of prompt i may stop before that. Log-probabilities
+    are those of the distribution sampled from.
     """
+    if min(max_tokens) < 1:
+        raise ValueError(f"a continuation has at least one token, not {min(max_tokens)}")
     out = [Sample() for _ in range(len(prompts) * n)]
     longest = max(map(len, prompts))
     ids = torch.tensor([[padding] * (longest - len(p)) + list(p) for p in prompts], device=model.device)
     lengths = torch.tensor([len(p) for p in prompts], device=model.device)
+    last = lengths + torch.tensor(max_tokens, device=model.device) - 1
     mask = torch.arange(longest, device=model.device) >= (longest - lengths)[:, None]
     cache = Cache(layer_class_to_replicate=RoomyLayer)
     logits = model(
@@ -105,24 +110,26 @@ def sample(
     ).logits[:, -1]
     if n > 1:
         cache.batch_repeat_interleave(n)
-        logits, mask, lengths = (x.repeat_interleave(n, 0) for x in (logits, mask, lengths))
+        logits, mask, lengths, last = (x.repeat_interleave(n, 0) for x in (logits, mask, lengths, last))
 
     alive = list(range(len(out)))
-    for _ in range(max_tokens):
+    while True:
         chosen, logprobs = _draw(logits, shape, generator)
+        drawn = zip(alive, chosen.tolist(), logprobs.tolist(), strict=True)
         going = [
             at
-            for at, (row, token, logprob) in enumerate(
-                zip(alive, chosen.tolist(), logprobs.tolist(), strict=True)
-            )
-            if row >= 0 and _take(out[row], token, logprob, end, enough)
+            for at, (row, token, logprob) in enumerate(drawn)
+            if row >= 0
+            and _take(out[row], token, logprob, end)
+            and len(out[row].tokens) < max_tokens[row // n]
+            and not enough(row // n, out[row].tokens)
         ]
         if not going:
             break
         if len(going) <= SHRINK_AT * len(alive):
             keep = torch.tensor(going, device=model.device)
             cache.batch_select_indices(keep)
-            mask, lengths, chosen = mask[keep], lengths[keep], chosen[keep]
+            mask, lengths, last, chosen = mask[keep], lengths[keep], last[keep], chosen[keep]
             alive = [alive[at] for at in going]
         else:
             stays = set(going)
@@ -131,7 +138,7 @@ def sample(
         logits = model(
             input_ids=chosen[:, None],
             attention_mask=mask,
-            position_ids=lengths[:, None],
+            position_ids=torch.minimum(lengths, last)[:, None],  # a finished row goes no further than it may
             past_key_values=cache,
             use_cache=True,
         ).logits[:, -1]
@@ -139,16 +146,13 @@ def sample(
     return [out[i * n : (i + 1) * n] for i in range(len(prompts))]
 
 
-def _take(
-    row: Sample, token: int, logprob: float, end: int, enough: Callable[[int, list[int]], bool]
-) -> bool:
-    """Add a token to a row; False when the row is complete."""
-    if token == end:
-        row.ended = True
-        return False
-    row.tokens.append(token)
-    row.logprobs.append(logprob)
-    return not enough(token, row.tokens)
+def _take(row: Sample, token: int, logprob: float, end: int) -> bool:
+    """Add a token to a row; False when it is the one that ends the row."""
+    row.ended = token == end
+    if not row.ended:
+        row.tokens.append(token)
+        row.logprobs.append(logprob)
+    return not row.ended
 
 
 def _draw(
@@ -160,6 +164,9 @@ def _draw(
     else:
         # By inverting the cumulative distribution: one random number a row, not one a word of the vocabulary.
         cumulative = logprobs.exp().cumsum(-1)
-        at = torch.rand((len(logits), 1), device=logits.device, generator=generator) * cumulative[:, -1:]
-        chosen = torch.searchsorted(cumulative, at, right=True)[:, 0].clamp(max=logits.shape[-1] - 1)
+        total = cumulative[:, -1:]
+        at = torch.rand((len(logits), 1), device=logits.device, generator=generator) * total
+        # Rounding may bring `at` up to the total, past the last token that can be drawn.
+        at = torch.minimum(at, torch.nextafter(total, torch.zeros_like(total)))
+        chosen = torch.searchsorted(cumulative, at, right=True)[:, 0]
     return chosen, logprobs.gather(-1, chosen[:, None])[:, 0]
