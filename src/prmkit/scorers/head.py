@@ -51,6 +51,8 @@ def read_profile(folder: Path) -> Profile:
         raise BadInput(f"{file}: {error}") from error
     if profile.kind not in get_args(Kind):
         raise BadInput(f"{file}: field 'kind' is {profile.kind!r}, not one of {', '.join(get_args(Kind))}")
+    if not isinstance(profile.marker, str):
+        raise BadInput(f"{file}: field 'marker' is {profile.marker!r}, not a text")
     return profile
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -14,21 +16,23 @@ from transformers import (
     AutoConfig,
     AutoModelForTokenClassification,
     AutoTokenizer,
+    PrinterCallback,
     Trainer,
     TrainerCallback,
     TrainingArguments,
 )
-from transformers.trainer_utils import get_last_checkpoint
 
-from prmkit.errors import BadInput
+from prmkit.errors import BadInput, PrmkitError
 from prmkit.names import pick
-from prmkit.scorers.head import Profile, padded
+from prmkit.scorers.head import PROFILE, Profile, padded
 from prmkit.text.coder import Coder
 from prmkit.text.layout import Layout, lay_out
 from prmkit.train.objectives import OBJECTIVES, Objective
 from prmkit.types import Example
 
 Progress = Callable[[int, int, float], None]  # (step, steps in all, loss)
+REQUEST = "fit.json"  # what was asked for, in the folder of the PRM
+UNFINISHED = "unfinished"  # the checkpoints of a training that is under way
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +66,39 @@ def fit(
     config: FitConfig = FitConfig(),
     progress: Progress | None = None,
 ) -> Path:
-    """Train a two-label head and the whole trunk of `model`; a killed run goes on from its last checkpoint."""
+    """Train a two-label head and the whole trunk of `model`; `out` becomes a folder that `open_scorer` opens.
+
+    Asked again for the same, a run that was killed goes on from its last checkpoint to the same weights, and
+    a finished one is not repeated; a folder that holds anything else is refused.
+    """
     loss = pick("objective", objective, OBJECTIVES)
     kind = _only_kind(examples)
     tokenizer = AutoTokenizer.from_pretrained(model)
-    rows = [_row(e, Coder(tokenizer), config) for e in examples]
-    work = out / "unfinished"
-    _same_request(work, {"model": str(model), "objective": objective, "rows": len(rows), **asdict(config)})
-    torch.manual_seed(config.seed)  # the new head is drawn from it
     settings = AutoConfig.from_pretrained(model, num_labels=2, classifier_dropout=0.0)
+    limit = min(config.max_length, getattr(settings, "max_position_embeddings", None) or config.max_length)
+    rows = [_row(e, Coder(tokenizer), config.marker, limit) for e in examples]
+    asked = {
+        "model": str(model),
+        "objective": objective,
+        "kind": kind,
+        **asdict(config),
+        "data": _digest(rows),
+    }
+    work = out / UNFINISHED
+    if not _begin(out, asked):
+        return out
+    torch.manual_seed(config.seed)  # the new head is drawn from it
     trunk: Any = AutoModelForTokenClassification.from_pretrained(model, config=settings, dtype=torch.float32)
     trainer = StepTrainer(
         model=trunk,
         args=_arguments(work, config, len(rows)),
         train_dataset=rows,
         data_collator=Collator(Coder(tokenizer).padding),
-        callbacks=[Reporter(progress)] if progress else [],
+        callbacks=[Reporter(progress)],
     )
+    trainer.remove_callback(PrinterCallback)  # the standard output belongs to the caller
     trainer.objective, trainer.head_factor = loss, config.head_factor
-    trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
+    trainer.train(resume_from_checkpoint=_last_whole(work))
     trunk.save_pretrained(out)
     tokenizer.save_pretrained(out)
     Profile(kind, config.marker, objective).save(out)
@@ -99,7 +117,7 @@ def _only_kind(examples: Sequence[Example]) -> Any:
     return kinds[0]
 
 
-def _row(example: Example, coder: Coder, config: FitConfig) -> Row:
+def _row(example: Example, coder: Coder, marker: str, limit: int) -> Row:
     trajectory = example.trajectory
     if len(example.labels) != len(trajectory.actions):
         raise BadInput(
@@ -107,23 +125,54 @@ def _row(example: Example, coder: Coder, config: FitConfig) -> Row:
         )
     if odd := [label for label in example.labels if label is not None and not 0 <= label <= 1]:
         raise BadInput(f"example {example.id!r}: label {odd[0]} is not in [0, 1]")
-    layout = lay_out(trajectory, coder, prompt=coder.render(trajectory.problem), marker=config.marker)
-    if len(layout.ids) > config.max_length:
+    try:
+        layout = lay_out(trajectory, coder, prompt=coder.render(trajectory.problem), marker=marker)
+    except ValueError as error:  # a step without a token has no place for its label
+        raise BadInput(f"example {example.id!r}: {error}") from error
+    if len(layout.ids) > limit:
         raise BadInput(
-            f"example {example.id!r}: {len(layout.ids)} tokens are more than max_length {config.max_length}"
+            f"example {example.id!r}: {len(layout.ids)} tokens, and with this model and max_length "
+            f"{limit} are the most"
         )
-    return Row(layout, example.labels)
+    return Row(layout, tuple(None if label is None else float(label) for label in example.labels))
 
 
-def _same_request(work: Path, asked: dict[str, Any]) -> None:
-    """Refuse to go on from the checkpoints of another request."""
-    note = work / "asked.json"
-    if note.exists() and json.loads(note.read_text("utf-8")) != asked:
+def _digest(rows: Sequence[Row]) -> str:
+    parts = [(row.layout.ids, row.layout.spans, row.labels) for row in rows]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _begin(out: Path, asked: dict[str, Any]) -> bool:
+    """Write the request down; False where it has been fulfilled before. A folder with anything else is refused."""
+    note, work = out / REQUEST, out / UNFINISHED
+    begun = json.loads(note.read_text("utf-8")) if note.exists() else None
+    if begun is None and (out / PROFILE).exists():
+        raise BadInput(f"{out} holds another PRM; remove it or name another folder")
+    if begun is not None and begun != asked:
+        different = sorted(name for name in {*begun, *asked} if begun.get(name) != asked.get(name))
         raise BadInput(
-            f"{work} holds an unfinished run that was asked for something else; remove it or name another"
+            f"{out} holds a training that was asked for something else ({', '.join(different)}); "
+            "remove it or name another folder"
         )
+    if begun is not None and not work.exists() and (out / PROFILE).exists():
+        return False
     work.mkdir(parents=True, exist_ok=True)
-    note.write_text(json.dumps(asked), "utf-8")
+    draft = note.with_suffix(".tmp")
+    draft.write_text(json.dumps(asked, indent=2) + "\n", "utf-8")
+    draft.replace(note)  # there whole or not at all
+    return True
+
+
+def _last_whole(work: Path) -> str | None:
+    """The newest checkpoint that was written to its end, which is where the trainer's state is written."""
+    found = {int(f.parent.name.rpartition("-")[2]): f for f in work.glob("checkpoint-*/trainer_state.json")}
+    for _, state in sorted(found.items(), reverse=True):
+        try:
+            json.loads(state.read_text("utf-8"))
+        except ValueError:  # killed while writing it
+            continue
+        return str(state.parent)
+    return None
 
 
 def _arguments(work: Path, config: FitConfig, rows: int) -> TrainingArguments:
@@ -136,7 +185,8 @@ def _arguments(work: Path, config: FitConfig, rows: int) -> TrainingArguments:
         lr_scheduler_type="cosine",
         warmup_steps=config.warmup,
         weight_decay=config.weight_decay,
-        logging_steps=5,
+        logging_steps=1,
+        logging_nan_inf_filter=False,  # a loss that is not a number is to be seen
         save_steps=max(1, round(config.save_every * steps_in_epoch)),
         save_total_limit=1,
         seed=config.seed,
@@ -197,9 +247,17 @@ class StepTrainer(Trainer):
 
 
 class Reporter(TrainerCallback):
-    def __init__(self, progress: Progress) -> None:
+    """Tells how far the training is, and stops one whose loss has become no number."""
+
+    def __init__(self, progress: Progress | None) -> None:
         self.progress = progress
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
         if logs and "loss" in logs:
-            self.progress(state.global_step, state.max_steps, float(logs["loss"]))
+            loss = float(logs["loss"])
+            if not math.isfinite(loss):
+                raise PrmkitError(
+                    f"the loss is {loss} at step {state.global_step}: the learning rate is too high"
+                )
+            if self.progress:
+                self.progress(state.global_step, state.max_steps, loss)
