@@ -116,10 +116,12 @@ def cached(
 
 
 def cached_scorer(scorer: Scorer, path: str | Path, *, name: str) -> Scorer:
+    """Keep in the file `path` what a scorer says of each trajectory; `name` says which scorer this is."""
     return cached(scorer, path, name=f"scorer {name}", key=_as_it_is, dump=_as_it_is, load=read_scores)
 
 
 def cached_rater(rater: Rater, path: str | Path, *, name: str) -> Rater:
+    """Keep in the file `path` what a rater says of each trajectory; `name` says which rater this is."""
     return cached(rater, path, name=f"rater {name}", key=_as_it_is, dump=float, load=float)
 
 
