@@ -24,9 +24,14 @@ OMEGA_PRM = Claim(
     should_fail=(
         Condition("M=4", partial(omega.locate, operations=4), "a short search has little to save"),
         Condition(
-            "M=16, mending",
+            "M=16, mending 5 %",
+            partial(omega.locate, operations=16, mend=0.05),
+            "errors may heal: wrong turns",
+        ),
+        Condition(
+            "M=16, mending 30 %",
             partial(omega.locate, operations=16, mend=0.3),
-            "a policy that recovers makes the search turn the wrong way",
+            "errors heal: no sign of them",
         ),
     ),
 )
