@@ -172,6 +172,14 @@ def test_steps_end_at_the_separator(run, reciting, separator, text, steps, until
     assert t.stop == "done"
 
 
+def test_a_step_cut_just_before_its_end_needs_no_more_than_its_end(run, reciting):
+    policy, start = reciting("12\n34\n")
+    ((cut,),) = run(policy([start], until=2))
+    assert (cut.text, cut.steps[0].partial) == ("12", True)
+    ((whole,),) = run(policy([cut], until="step"))
+    assert [(s.text, s.partial) for s in whole.steps] == [("12\n", False)]
+
+
 def test_a_character_cut_in_the_middle_comes_whole_with_the_rest(run, reciting):
     policy, start = reciting("aé\n")  # é is two bytes, and here two tokens
     ((cut,),) = run(policy([start], until=2))

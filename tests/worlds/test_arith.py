@@ -10,8 +10,18 @@ from prmkit.types import Problem, Step, Trajectory
 from prmkit.worlds import arith
 from prmkit.worlds.pupil import Pupil, Slips
 
-# 12 + 7 = 19, 19 - 4 = 15, 15 * 2 = 30
-PROBLEM = Problem("a story", "30", "a", {"start": 12, "operations": [("+", 7), ("-", 4), ("*", 2)]})
+
+def made(start, *operations):
+    """A problem by its numbers, as the generator would write it down."""
+    sentences = [arith.STORY[sign][0].format(who="She", n=operand) for sign, operand in operations]
+    data = {"start": start, "operations": list(operations), "sentences": sentences}
+    answer = start
+    for sign, operand in operations:
+        answer = arith.apply(answer, sign, operand)
+    return Problem(" ".join(sentences), str(answer), "made", data)
+
+
+PROBLEM = made(12, ("+", 7), ("-", 4), ("*", 2))  # 12 + 7 = 19, 19 - 4 = 15, 15 * 2 = 30
 RIGHT = ["12+7=19\n", "19-4=15\n", "15*2=30\n", "The answer is 30."]
 
 
@@ -89,7 +99,7 @@ def test_after_a_skipped_operation_the_next_one_is_expected():
 
 
 def test_an_operation_that_comes_twice_in_the_story_is_not_redundant_the_second_time():
-    problem = Problem("", "19", "b", {"start": 12, "operations": [("+", 7), ("-", 7), ("+", 7)]})
+    problem = made(12, ("+", 7), ("-", 7), ("+", 7))
     steps = ["12+7=19\n", "19-7=12\n", "12+7=19\n", "The answer is 19."]
     assert errors(*steps, problem=problem) == [None] * 4
     assert track(*steps, problem=problem) == [True] * 4
@@ -105,7 +115,13 @@ def test_taking_up_the_wrong_step_again_brings_the_solution_back():
 
 
 def test_a_mend_that_is_itself_miscalculated_mends_nothing():
-    assert track("12+7=18\n", "12+7=17\n", "17-4=13\n") == [False, False, False]
+    again = ["12+7=18\n", "12+7=17\n", "17-4=13\n", "12+7=19\n"]
+    assert errors(*again) == ["calculation", "calculation", None, None]
+    assert track(*again) == [False, False, False, True]
+
+
+def test_the_same_wrong_line_again_is_no_new_error():
+    assert errors("12+7=18\n", "12+7=18\n", "18-4=14\n") == ["calculation", "redundant", None]
 
 
 def test_a_skipped_operation_is_mended_by_going_back_to_it():

@@ -203,8 +203,10 @@ def _read_equation(truth: Story, state: State, found: re.Match[str]) -> tuple[Ve
     line = f"{value}{sign}{operand}={result}"
     seen = state.seen | {line}
     right = apply(value, sign, operand) == result
-    if (mended := _mends(truth, state, value, (sign, operand))) is not None and right:
-        return _verdict(truth, State(result, mended + 1, seen=seen), True, True, None)
+    mended = _mends(truth, state, value, (sign, operand))
+    if mended is not None and (right or line not in state.seen):
+        after = State(result, mended + 1, seen=seen)
+        return _verdict(truth, after, right, True, None if right else "calculation")
 
     ahead = truth.operations[state.position :]
     starts_here = value == state.written
