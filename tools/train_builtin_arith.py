@@ -24,7 +24,7 @@ from prmkit.types import Trajectory
 from prmkit.worlds import arith
 from prmkit.worlds.pupil import Pupil, Slips
 
-PUPIL = Pupil(Slips(), mend=0.25)
+PUPIL = Pupil(Slips(), mend=0.2)
 USER, ASSISTANT, END, PAD = "<|user|>", "<|assistant|>", "<|end|>", "<|pad|>"
 CHAT = (
     "{% for m in messages %}{{ '<|' + m['role'] + '|>' + m['content'] }}{% endfor %}"

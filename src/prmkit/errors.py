@@ -33,8 +33,7 @@ class MissingExtra(PrmkitError):
     def __init__(self, what: str, extra: str, package: str) -> None:
         self.extra = extra
         super().__init__(
-            f"{what} needs the package {package!r}, which is not installed: "
-            f"pip install 'prmkit[{extra}]'"
+            f"{what} needs the package {package!r}, which is not installed: pip install 'prmkit[{extra}]'"
         )
 
 

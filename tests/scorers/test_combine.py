@@ -100,6 +100,11 @@ def test_a_solution_without_steps_has_no_rating(run, solution):
     assert run(rate([])) == []
 
 
+def test_a_solution_that_ended_before_its_first_step_has_no_chance(run, solution):
+    rate = by_steps(saying(0.9), agg.last)
+    assert run(rate([Trajectory(PROBLEM, (), "done"), solution("r")])) == [0.0, 0.9]
+
+
 async def longer(pairs, /):
     return [0.5 + 0.5 * ((len(a.steps) > len(b.steps)) - (len(a.steps) < len(b.steps))) for a, b in pairs]
 

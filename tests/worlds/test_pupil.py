@@ -8,10 +8,19 @@ from prmkit.testing import check_policy
 from prmkit.text.answers import exact_answer
 from prmkit.types import Problem, Step, Trajectory
 from prmkit.worlds import arith
-from prmkit.worlds.pupil import HABITS, Pupil, Slips, habit
+from prmkit.worlds.pupil import Pupil, Slips
 
 NEVER = Slips(**{field.name: 0.0 for field in fields(Slips)})
+FINDS, LOSES, GIVEN, GROWS = "She finds {}.", "She loses {}.", "She is given {} more.", "It grows {} times."
+SIGNS = {FINDS: "+", LOSES: "-", GIVEN: "+", GROWS: "*"}
 STARTS = [Trajectory(p) for p in arith.problems(300, seed=21)]
+
+
+def made(start, *told):
+    """A problem by its sentences and their numbers."""
+    operations = [(SIGNS[words], n) for words, n in told]
+    sentences = [words.format(n) for words, n in told]
+    return Problem("", None, "made", {"start": start, "operations": operations, "sentences": sentences})
 
 
 def work(run, pupil, starts=STARTS, until="end"):
@@ -57,35 +66,29 @@ def test_a_slip_comes_as_often_as_its_chance_says(run, slip, error):
     assert found[error] / 1200 == pytest.approx(0.3, abs=0.06)
 
 
-def test_slips_are_drawn_by_their_chances_and_habits_only_where_they_are_invited():
-    rng, slips = random.Random(0), Slips(0.1, 0.2, 0.0, 0.0, 0.1, carry=0.3, borrow=0.5)
-    carries = Counter(slips.draw(rng, "carry") for _ in range(4000))
-    assert carries.keys() == {"", "calculation", "operand", "filler", "carry"}
-    assert carries["carry"] / 4000 == pytest.approx(0.3, abs=0.03)
-    assert carries[""] / 4000 == pytest.approx(0.3, abs=0.03)
-    assert not set(HABITS) & {slips.draw(rng, "") for _ in range(500)}
+def test_slips_are_drawn_by_their_chances_and_the_habit_only_where_it_is_invited():
+    rng, slips = random.Random(0), Slips(0.1, 0.2, 0.0, 0.0, 0.1, confusion=0.3)
+    drawn = Counter(slips.draw(rng, confusing=True) for _ in range(4000))
+    assert drawn.keys() == {"", "calculation", "operand", "filler", "confusion"}
+    assert drawn["confusion"] / 4000 == pytest.approx(0.3, abs=0.03)
+    assert drawn[""] / 4000 == pytest.approx(0.3, abs=0.03)
+    assert "confusion" not in {slips.draw(rng, confusing=False) for _ in range(500)}
 
 
-@pytest.mark.parametrize(
-    ("step", "invited"),
-    [
-        ((57, "+", 45), "carry"),  # 7+5 and 57+45 both go over
-        ((57, "+", 35), ""),  # only the ones go over
-        ((112, "-", 45), "borrow"),  # 2 < 5 and 12 < 45
-        ((152, "-", 45), ""),
-        ((112, "*", 3), "carry"),
-        ((12, "*", 3), ""),
-    ],
-)
-def test_hard_steps_invite_a_habit(step, invited):
-    assert habit(*step) == invited
+def story_of(sentence):
+    return Problem("", "102", "c", {"start": 57, "operations": [("+", 45)], "sentences": [sentence]})
 
 
 def test_a_habit_is_the_same_mistake_at_every_try(run):
-    problem = Problem("", "102", "c", {"start": 57, "operations": [("+", 45)]})
-    pupil = Pupil(replace(NEVER, carry=1.0))
-    (tries,) = run(pupil([Trajectory(problem)], 8, until="end"))
-    assert {t.text for t in tries} == {"57+45=92\nThe answer is 92."}
+    pupil = Pupil(replace(NEVER, confusion=1.0))
+    (tries,) = run(pupil([Trajectory(story_of("She is given 45 more."))], 8, until="end"))
+    assert {t.text for t in tries} == {"57-45=12\nThe answer is 12."}
+
+
+def test_a_sentence_that_cannot_be_confused_is_not(run):
+    pupil = Pupil(replace(NEVER, confusion=1.0))
+    ((t,),) = run(pupil([Trajectory(story_of("She finds 45 more."))], until="end"))
+    assert t.text == "57+45=102\nThe answer is 102."
 
 
 def test_a_pupil_who_never_mends_goes_on_from_what_was_written(run):
@@ -99,10 +102,11 @@ def test_a_pupil_who_never_mends_goes_on_from_what_was_written(run):
 
 
 def test_without_mending_only_errors_that_cancel_out_lead_back(run):
-    too_low = Pupil(replace(NEVER, carry=0.65), seed=4)  # a forgotten carry never makes up for another
-    values = [s.values for s in run(arith.oracle(work(run, too_low)))]
-    assert sum(0.0 in row for row in values) > 100
-    assert all(list(row) == sorted(row, reverse=True) for row in values)
+    values = [s.values for s in run(arith.oracle(work(run, Pupil(replace(NEVER, skip=0.2), seed=4))))]
+    spoilt = [row for row in values if 0.0 in row]
+    assert len(spoilt) > 100
+    back = [row for row in spoilt if list(row) != sorted(row, reverse=True)]
+    assert len(back) <= 0.02 * len(spoilt)
 
 
 def test_the_more_a_pupil_mends_the_more_is_solved(run):
@@ -111,7 +115,7 @@ def test_the_more_a_pupil_mends_the_more_is_solved(run):
 
 
 def test_a_mend_takes_up_the_step_that_went_wrong(run):
-    problem = Problem("", "30", "d", {"start": 12, "operations": [("+", 7), ("-", 4), ("*", 2)]})
+    problem = made(12, (FINDS, 7), (LOSES, 4), (GROWS, 2))
     broken = Trajectory(problem, (Step("12+7=18\n"), Step("18-4=14\n")))
     ((mended,),) = run(Pupil(NEVER, mend=1.0)([broken], until="end"))
     assert [s.text for s in mended.steps[2:]] == ["12+7=19\n", "19-4=15\n", "15*2=30\n", "The answer is 30."]
@@ -129,7 +133,7 @@ def test_a_wrong_answer_is_left_open_only_by_a_pupil_who_then_mends_it(run):
 
 def test_a_pupil_below_zero_still_finishes(run):
     """An error can take the value below zero; that is a wrong solution, not an endless one."""
-    problem = Problem("", "7", "e", {"start": 9, "operations": [("+", 2), ("-", 4)]})
+    problem = made(9, (FINDS, 2), (LOSES, 4))
     below = Trajectory(problem, (Step("9+2=1\n"),))
     ((t,),) = run(Pupil(NEVER)([below], until="end"))
     assert t.text == "9+2=1\n1-4=-3\nThe answer is -3."

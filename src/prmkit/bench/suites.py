@@ -14,6 +14,7 @@ from pathlib import Path
 
 from prmkit.data.sources import FORMATS, read_examples
 from prmkit.errors import BadInput, BadRecord
+from prmkit.text.steps import with_ends
 from prmkit.types import Example, Trajectory
 from prmkit.worlds import arith
 from prmkit.worlds.pupil import Pupil
@@ -24,6 +25,7 @@ WHERE = (
     "olympiadbench.json and omnimath.json, and name their folder (prm bench … --data FOLDER), "
     "or set PRMKIT_DATA to a folder with steps/processbench_<subset>.jsonl.gz"
 )
+SEPARATOR = "\n"  # the files keep steps without what stood between them
 ARITH = {"4–6 operations": (4, 6), "7–8 operations": (7, 8)}
 ARITH_SIZE = 200  # problems a subset where no limit is given
 ARITH_SEED = 500  # seeds 500… of the world's problems belong to this suite
@@ -63,7 +65,7 @@ async def load_processbench(data: Path | None, seed: int, limit: int | None) -> 
     subsets: dict[str, list[Case]] = {}
     unlabelled = 0
     for path in _processbench_files(data):
-        for example in _examples(path, bad):
+        for example in (with_ends(e, SEPARATOR) for e in _examples(path, bad)):
             cases = subsets.setdefault(subset_of(example.id, path), [])
             if limit is not None and len(cases) >= limit:
                 continue

@@ -39,7 +39,7 @@ def consistent_rollouts(*, keep: int = 4) -> Recipe:
 
 def outcome_pairs() -> Recipe:
     """The best and the worst trajectory of a problem as a preference (IPR)."""
-    return Recipe(88, pair=curate.best_and_worst, objective="dpo")
+    return Recipe(88, pair=curate.best_and_worst)
 
 
 def balanced_agreement(keep: int) -> Curate:

@@ -82,12 +82,18 @@ def by_prefix(rate: Rater) -> Scorer:
 
 
 def by_steps(scorer: Scorer, aggregate: Aggregate) -> Rater:
-    """Rate a trajectory by its step scores put together; one without a policy step has no rating."""
+    """Rate a trajectory by its step scores put together.
+
+    One that a policy ended before its first step says nothing, so it has no chance: 0. One that is still
+    open has no rating yet, and asking for it is an error.
+    """
 
     async def rate(trajectories: Sequence[Trajectory], /) -> list[float]:
-        if not all(t.actions for t in trajectories):
-            raise ValueError("a trajectory without a policy step has no step scores to put together")
-        return [aggregate(s.values) for s in await scorer(trajectories)]
+        if not all(t.actions or t.closed for t in trajectories):
+            raise ValueError("an open trajectory without a policy step has no step scores to put together")
+        spoken = [t for t in trajectories if t.actions]
+        scores = iter(await scorer(spoken) if spoken else [])
+        return [aggregate(next(scores).values) if t.actions else 0.0 for t in trajectories]
 
     return rate
 

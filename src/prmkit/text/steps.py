@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import pairwise
 
-from prmkit.types import Segment
+from prmkit.types import Example, Segment
 
 
 def _cut(text: str, places: Iterable[int]) -> list[str]:
@@ -85,3 +86,18 @@ SEGMENTS: dict[str, Segment] = {
     "sentences": sentences,
     "numbered": numbered,
 }
+
+
+def with_ends(example: Example, separator: str) -> Example:
+    r"""The same solution, its steps set apart: many files keep them without what stood between them.
+
+    >>> from prmkit.types import Problem, Step, Trajectory
+    >>> e = Example(Trajectory(Problem("?"), (Step("1+1=2"), Step("2+1=3"))), (None, None))
+    >>> with_ends(e, "\n").trajectory.text
+    '1+1=2\n2+1=3'
+    """
+    if not example.trajectory.steps:
+        return example
+    *before, last = example.trajectory.steps
+    apart = [s if s.text[-1:].isspace() else replace(s, text=s.text + separator) for s in before]
+    return replace(example, trajectory=replace(example.trajectory, steps=(*apart, last)))

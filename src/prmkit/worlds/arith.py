@@ -58,6 +58,7 @@ class Story:
 
     start: int
     operations: tuple[tuple[Sign, int], ...]
+    sentences: tuple[str, ...] = ()  # the English of each operation, where the generator kept it
 
     @property
     def running(self) -> tuple[int, ...]:
@@ -65,6 +66,9 @@ class Story:
         for sign, operand in self.operations:
             values.append(apply(values[-1], sign, operand))
         return tuple(values)
+
+    def says(self, at: int) -> str:
+        return self.sentences[at] if self.sentences else ""
 
     def equation(self, at: int) -> str:
         return equation(self.running[at], *self.operations[at])
@@ -124,7 +128,7 @@ def _problem(rng: random.Random, name: str, operations: tuple[int, int], largest
         chosen.append((sign, operand))
         sentences.append(rng.choice(STORY[sign]).format(who=PEOPLE[who], n=operand))
     text = " ".join([*sentences, f"How many {thing} does {who} have now?"])
-    return Problem(text, str(value), name, {"start": start, "operations": chosen})
+    return Problem(text, str(value), name, {"start": start, "operations": chosen, "sentences": sentences[1:]})
 
 
 def _operation(rng: random.Random, value: int, largest: int) -> tuple[Sign, int]:
@@ -137,7 +141,10 @@ def _operation(rng: random.Random, value: int, largest: int) -> tuple[Sign, int]
 
 def story(problem: Problem) -> Story:
     """The numbers behind the English, as the generator wrote them down."""
-    return Story(problem.data["start"], tuple((sign, n) for sign, n in problem.data["operations"]))
+    data = problem.data
+    return Story(
+        data["start"], tuple((sign, n) for sign, n in data["operations"]), tuple(data.get("sentences", ()))
+    )
 
 
 def judge(trajectory: Trajectory) -> list[Verdict]:

@@ -1,9 +1,9 @@
 """A pupil who solves `arith` problems and slips in known ways: the simulated policy of that world.
 
 Its chances are knobs, so a claim can say when it should hold: how many slips and of which type,
-and how often the pupil notices that something went wrong and takes it up again. Two slips are
-habits rather than accidents: a forgotten carry and a forgotten borrow come up wherever a hard
-step does, so a majority of tries may agree on the same wrong answer, as real models do.
+and how often the pupil notices that something went wrong and takes it up again. One slip is a
+habit rather than an accident: the pupil confuses "is given" with "gives away", so a majority of
+tries may agree on the same wrong answer, as it happens with real models.
 """
 
 from __future__ import annotations
@@ -22,32 +22,20 @@ FILLERS = ("Let me think about it.\n", "So far so good.\n", "Now the next part.\
 class Slips:
     """The chance of each kind of slip at one step; what is left is the chance of a right step."""
 
-    calculation: float = 0.06
-    operand: float = 0.03
-    skip: float = 0.01
+    calculation: float = 0.04
+    operand: float = 0.10
+    skip: float = 0.03
     redundant: float = 0.01
     filler: float = 0.015
-    carry: float = 0.65  # only at a step that carries twice
-    borrow: float = 0.7  # only at a step that borrows twice
+    confusion: float = 0.6  # only where the story says "is given"
 
-    def draw(self, rng: random.Random, habit: str) -> str:
-        """The slip to make, "" for none; `habit` names the one that this step invites, if any."""
+    def draw(self, rng: random.Random, *, confusing: bool) -> str:
+        """The slip to make, "" for none."""
         chances = {f.name: getattr(self, f.name) for f in fields(self)}
-        open_to = {name: p for name, p in chances.items() if name not in HABITS or name == habit}
-        right = max(0.0, 1.0 - sum(open_to.values()))
-        return rng.choices(["", *open_to], [right, *open_to.values()])[0]
-
-
-HABITS = ("carry", "borrow")
-
-
-def habit(value: int, sign: arith.Sign, operand: int) -> str:
-    """Which habit a step invites: "carry", "borrow" or neither."""
-    if sign == "-":
-        return "borrow" if value % 10 < operand % 10 and value % 100 < operand % 100 else ""
-    if sign == "+":
-        return "carry" if value % 10 + operand % 10 > 9 and value % 100 + operand % 100 > 99 else ""
-    return "carry" if value >= 100 else ""
+        if not confusing:
+            del chances["confusion"]
+        right = max(0.0, 1.0 - sum(chances.values()))
+        return rng.choices(["", *chances], [right, *chances.values()])[0]
 
 
 @dataclass
@@ -101,9 +89,10 @@ class Pupil:
         rng, value = self._rng, state.written
         sign, operand = truth.operations[state.position]
         right = arith.apply(value, sign, operand)
-        slip = self.slips.draw(rng, habit(value, sign, operand))
-        if slip in HABITS:
-            return arith.equation(value, sign, operand, abs(right + (10 if slip == "borrow" else -10)))
+        confusing = "is given" in truth.says(state.position) and value > operand
+        slip = self.slips.draw(rng, confusing=confusing)
+        if slip == "confusion":
+            return arith.equation(value, "-", operand)
         if slip == "calculation":
             off = rng.choice((-10, -2, -1, 1, 2, 10))
             return arith.equation(value, sign, operand, abs(right + off))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -15,7 +14,7 @@ from prmkit.data.sources import FORMATS
 from prmkit.data.sources.common import Row, named, solution
 from prmkit.errors import BadInput, BadRecord
 from prmkit.names import load, pick
-from prmkit.text.steps import SEGMENTS
+from prmkit.text.steps import SEGMENTS, with_ends
 from prmkit.types import Example, Problem, Segment
 
 WORLDS = {"arith": "prmkit.worlds.arith:problems"}  # generators that can be named in place of a file
@@ -72,18 +71,6 @@ def read_solutions(
     for line in lines:
         for example in parse_lines([line], parse, bad, file=file):
             yield Solution(line, example)
-
-
-def with_ends(example: Example, separator: str) -> Example:
-    r"""The same solution, its steps set apart: many files keep them without what stood between them.
-
-    >>> e = Example(solution("?", ["1+1=2", "2+1=3"]), (None, None))
-    >>> with_ends(e, "\n").trajectory.text
-    '1+1=2\n2+1=3'
-    """
-    *before, last = example.trajectory.steps
-    apart = [s if s.text[-1:].isspace() else replace(s, text=s.text + separator) for s in before]
-    return replace(example, trajectory=replace(example.trajectory, steps=(*apart, last)))
 
 
 def bad_solution(solution: Solution, problem: str, file: str) -> BadLine:

@@ -32,8 +32,9 @@ class Spent:
         return bootstrap(self.solved)
 
     def beyond(self, other: Spent) -> Interval:
-        """How much more of the same problems it solves."""
-        return paired_difference(self.solved, other.solved)
+        """How much more of the problems it solves, over those that both were given."""
+        both = min(len(self.solved), len(other.solved))
+        return paired_difference(self.solved[:both], other.solved[:both])
 
 
 @dataclass(frozen=True, slots=True)

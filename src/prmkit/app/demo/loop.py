@@ -175,7 +175,7 @@ async def _search(
         "step beam search": frontier.beam(settings.beam_width, settings.samples // settings.beam_width),
         "MCTS": tree.mcts(max(1, round(steps / settings.branch)), settings.branch),
     }
-    problems = [pool.problem for pool in pools]
+    problems = [pool.problem for pool in pools[: settings.searched]]
     found = {}
     for name, search in searches.items():
         with screen.stage(f"{name}, {len(problems)} problems side by side") as tick:

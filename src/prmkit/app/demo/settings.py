@@ -14,9 +14,10 @@ PRM, ORM, ORACLE = "prm", "outcome-model", "oracle"  # the scorers of the demo
 class Settings:
     seed: int = 0
     policy: str = "builtin:arith"
-    train_problems: int = 900
+    train_problems: int = 700
     rollouts: int = 4
     test_problems: int = 300
+    searched: int = 100  # of them, the first so many are also solved by beam search and MCTS
     samples: int = 16  # per test problem: the largest budget
     beam_width: int = 4
     branch: int = 4

@@ -35,7 +35,7 @@ def half_right(operations: int) -> Slips:
     The card expects nothing of a policy near 0 or 100 %, so longer problems get a more careful pupil.
     """
     p = 1 - 0.5 ** (1 / operations)
-    return Slips(calculation=p * 4 / 7, operand=p * 2 / 7, skip=p / 7, carry=0.0, borrow=0.0)
+    return Slips(calculation=p * 4 / 7, operand=p * 2 / 7, skip=p / 7, confusion=0.0)
 
 
 async def locate(seed: int, *, operations: int, mend: float = 0.0, slices: int = 8) -> dict[str, Arm]:
