@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 
 from rich.console import Console
@@ -58,11 +59,20 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bars.update(bar, completed=done, total=total)
 
 
+def quiet() -> None:
+    """Keep the model libraries' bars and notes off the screen; what goes wrong still raises."""
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    with suppress(ModuleNotFoundError):  # without the extra there is nothing to quieten
+        logging = import_module("transformers.utils.logging")
+        logging.disable_progress_bar()
+        logging.set_verbosity_error()
+
+
 @contextmanager
 def opening(what: str) -> Iterator[None]:
     """While a model is loaded; the loaders' own bars and notes are kept off the screen."""
-    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    quiet()
     with err.status(Text(f"opening {what}", "dim")):
         try:
             yield

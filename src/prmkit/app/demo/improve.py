@@ -23,7 +23,7 @@ from prmkit.train.rl import train_policy
 from prmkit.types import Policy, Problem, Scorer, Trajectory
 from prmkit.worlds import arith
 
-TRIES = 4  # samples per test problem: one would measure the luck of the draw
+TRIES = 2  # samples per test problem: one would measure the luck of the draw
 
 
 @dataclass(frozen=True, slots=True)

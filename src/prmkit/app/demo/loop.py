@@ -42,6 +42,7 @@ LABELS = "monte-carlo"
 def demo(out: Path, seed: int = 0, settings: Settings | None = None) -> Path:
     """Run the loop, or the rest of it, and write `report.html`; the path of the report is returned."""
     settings = settings or Settings(seed=seed)
+    terminal.quiet()
     with Screen(terminal.err) as screen:
         report = asyncio.run(_loop(out, settings, screen))
     terminal.done(f"the report: {report}")

@@ -14,16 +14,16 @@ PRM, ORM, ORACLE = "prm", "outcome-model", "oracle"  # the scorers of the demo
 class Settings:
     seed: int = 0
     policy: str = "builtin:arith"
-    train_problems: int = 700
+    train_problems: int = 500
     rollouts: int = 4
-    test_problems: int = 300
-    searched: int = 100  # of them, the first so many are also solved by beam search and MCTS
+    test_problems: int = 200
+    searched: int = 50  # of them, the first so many are also solved by beam search and MCTS
     samples: int = 16  # per test problem: the largest budget
     beam_width: int = 4
     branch: int = 4
     rl_problems: int = 400
-    updates: int = 24
-    watched: int = 150  # held-out problems on which the policy is watched while it learns
+    updates: int = 14
+    watched: int = 100  # held-out problems on which the policy is watched while it learns
 
     @property
     def budgets(self) -> tuple[int, ...]:
@@ -36,7 +36,7 @@ class Settings:
 
     @property
     def rl(self) -> RLConfig:
-        return RLConfig(updates=self.updates, seed=self.seed, watch_every=6)
+        return RLConfig(updates=self.updates, seed=self.seed, watch_every=7)
 
     def problem_seed(self, part: int) -> int:
         """Training, test and RL problems come from different streams, as do those of other demo seeds."""
