@@ -201,7 +201,8 @@ def _truth(truths: Mapping[str, Accuracy]) -> Section:
         "First-error F1 is ProcessBench's: the harmonic mean of finding the exact first error in wrong solutions "
         "and of flagging nothing in right ones, at threshold 0.5. AUC is over steps, on track or not. "
         "A well calibrated scorer lies on the diagonal; a PRM trained on rollouts estimates the chance to end "
-        "well, which is lower than the chance to be on track.",
+        "well, which is lower than the chance to be on track. The outcome model learnt only how solutions end: "
+        "what it says before the end was never trained, and shows it.",
         (
             Table(("scorer", "first-error F1", "step AUC", "problems", "steps"), rows),
             Chart(chart),

@@ -36,7 +36,7 @@ class Settings:
 
     @property
     def rl(self) -> RLConfig:
-        return RLConfig(updates=self.updates, seed=self.seed, watch_every=7)
+        return RLConfig(updates=self.updates, seed=self.seed, watch_every=2)
 
     def problem_seed(self, part: int) -> int:
         """Training, test and RL problems come from different streams, as do those of other demo seeds."""
