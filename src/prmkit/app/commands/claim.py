@@ -44,6 +44,7 @@ def claim(
             terminal.out.print(table_view(Table(("claim", "card", "what it says"), tuple(rows))))
         return
     chosen = pick("claim", name, CLAIMS)
+    terminal.quiet()
     with terminal.progress(name) as watch:
         verdict = prmkit.run(run_claim(chosen, seeds=seeds, progress=lambda done, of, _: watch(done, of)))
     if json:
