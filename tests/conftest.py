@@ -1,5 +1,6 @@
 import asyncio
 import json
+import os
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,16 @@ from prmkit.worlds.pupil import Pupil, Slips
 @pytest.fixture
 def run() -> Callable[[Coroutine[Any, Any, Any]], Any]:
     return asyncio.run
+
+
+@pytest.fixture
+def real_data() -> Path:
+    """The folder of real data sets, which is not part of the repository."""
+    here = Path(__file__).resolve().parents[1]
+    folder = Path(os.environ.get("PRMKIT_DATA", here.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("the real data sets are not here: set PRMKIT_DATA to their folder")
+    return folder
 
 
 @pytest.fixture(scope="session")

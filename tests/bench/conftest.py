@@ -1,20 +1,7 @@
-import os
-from pathlib import Path
-
 import pytest
 
 from prmkit.bench.compare import Arm, Comparison
 from prmkit.bench.run import Claim, Condition
-
-
-@pytest.fixture
-def real_data() -> Path:
-    """The folder of real data sets, which is not part of the repository."""
-    here = Path(__file__).resolve().parents[2]
-    folder = Path(os.environ.get("PRMKIT_DATA", here.parent / "shared" / "data"))
-    if not folder.is_dir():
-        pytest.skip("the real data sets are not here: set PRMKIT_DATA to their folder")
-    return folder
 
 
 @pytest.fixture
